@@ -25,6 +25,7 @@ FIRST = {"float64": 4, "float32": 2, "float16": -1, "bfloat16": -1}  # -log2 of 
 ENOUGH = {"float64": 9, "float32": 6, "float16": 7, "bfloat16": 7}  # levels
 MOST = {"float64": 24, "float32": 12, "float16": 11, "bfloat16": 11}
 FINER = 8  # more levels below float64, where |x| is small beside its tensor
+SHRINKING = 1.2  # by what a change may be more than in proportion to the steps
 DEPTH = 5
 KAPPA = 2.0
 Array = np.ndarray[Any, Any]
@@ -81,6 +82,7 @@ class Ladder:
         self.depth = np.zeros(len(y0), int)  # of the tableau that is valid, per lane
         self.history: list[tuple[Array, ...]] = []  # of finite levels, with a mask of lanes
         self.trace: list[tuple[float, Array, Array, Array, Array]] = []
+        self.sizes: list[float] = []  # of the steps beside 1, newest first
 
     def run(self) -> None:
         open_ = np.ones(len(self.y0), bool)
@@ -97,7 +99,9 @@ class Ladder:
             open_ &= level < most
             if not open_.any():
                 break
-            h = np.where(open_, first * 2.0**-level, 0.0)
+            size = 2.0**-level * (1 + 233 * level % 377 / 4096)
+            h = np.where(open_, first * size, 0.0)
+            self.sizes.insert(0, size)
             (up, plus), (down, minus) = self.evaluate(h), self.evaluate(-h)
             open_ &= (plus > 0) & (minus < 0)
             if not open_.any():
@@ -137,15 +141,18 @@ class Ladder:
         rough = np.zeros(y0.shape, bool)
         if self.history:
             before, known = self.last(0)
-            rough = known & (abs(bend) > bend_noise) & (abs(bend) > 0.6 * abs(before))
+            shrinks = SHRINKING * self.sizes[0] / self.sizes[1]
+            rough = known & (abs(bend) > bend_noise) & (abs(bend) > shrinks * abs(before))
             rough &= abs(bend) > 1e-3 * np.maximum(abs(right), abs(left))
         self.clean = np.where(on, np.where(rough, 0, self.clean + 1), self.clean)
         self.error = np.where(on & rough, np.inf, self.error)
-        row, factor = [(slope, noise)], 4.0
+        row = [(slope, noise)]
         change = np.zeros_like(y0)
         if self.tableau:
             change = abs(slope - self.tableau[0][0])
-            wild = (self.depth[:, None] >= 2) & (change > 0.5 * self.change)
+            now, last, *older = self.sizes[:3]
+            least = SHRINKING * ((last - now) / (older[0] - last) if older else 1.0)
+            wild = (self.depth[:, None] >= 2) & (change > least * self.change)
             wild &= change > noise + self.tableau[0][1]
             self.calm = np.where(on, np.where(wild, 0, self.calm + 1), self.calm)
         else:
@@ -153,6 +160,7 @@ class Ladder:
         usable, refined = np.minimum(self.clean, self.calm), np.zeros(y0.shape, bool)
         for j in range(1, min(len(self.tableau), DEPTH - 1) + 1):
             (a1, n1), (a0, n0) = row[j - 1], self.tableau[j - 1]
+            factor = (self.sizes[j] / self.sizes[0]) ** 2
             a, n = (factor * a1 - a0) / (factor - 1), (factor * n1 + n0) / (factor - 1)
             e = np.maximum(abs(a - a1), abs(a - a0)) + n
             better = on & (e < np.maximum(self.error, np.maximum(self.excess, self.doubt())))
@@ -160,7 +168,6 @@ class Ladder:
             self.best, self.error = np.where(better, a, self.best), np.where(better, e, self.error)
             self.excess, refined = np.where(better, 0.0, self.excess), refined | better
             row.append((a, n))
-            factor *= 4
         beyond = abs(self.best - slope) - noise - change
         beyond = np.minimum(beyond, 2 * self.doubt())
         self.excess = np.where(on & ~refined, np.maximum(self.excess, beyond), self.excess)
@@ -228,7 +235,9 @@ class Ladder:
             slopes.append(found)
         changes = [a - b for a, b in itertools.pairwise(slopes)]
         grows = np.isfinite(changes[2])
-        for after, before in itertools.pairwise(changes):
+        sizes = np.log(np.array(self.sizes[:DEPTH]))
+        rates = [change / by for change, by in zip(changes, np.diff(sizes), strict=False)]
+        for after, before in itertools.pairwise(rates):
             more = (after * before > 0) & (abs(after) >= 1.3 * abs(before))
             grows &= more | np.isnan(before)
         noise = self.history[-1][5] if self.history else np.inf

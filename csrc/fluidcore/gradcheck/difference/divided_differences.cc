@@ -12,7 +12,9 @@ namespace fluidcore::gradcheck {
 
 namespace {
 
-constexpr double kLevel = 4;      // up to this factor orders tell the same
+constexpr double kLevel = 4;  // up to this factor orders tell the same
+constexpr double kMost =
+    0x1p-4;  // of the values: what swings more is f itself, too fast for the line
 constexpr double kUneven = 0.25;  // of the distance of two points: how far each is off
 // Of an output: less is the rounding of the differences. On the short line of a float64 f they lose
 // less than the last digit of an output.
@@ -91,7 +93,7 @@ bool DividedDifferences::is_level() const {
     least = std::min(least, noise);
     greatest = std::max(greatest, noise);
   }
-  return greatest <= kLevel * least;
+  return greatest <= kLevel * least && greatest <= kMost * largest_;
 }
 
 bool DividedDifferences::is_doubtful(double unit) const {

@@ -30,7 +30,7 @@ class DividedDifferences {
   // One standard deviation; 0 where it is less than the rounding of the differences themselves.
   double noise(double unit) const;
   // Whether differences of order 4, 5 and 6 change their sign and tell the same noise, up to a
-  // factor of 4: then it is no change of f itself.
+  // factor of 4, that is small beside the values: then it is no change of f itself.
   bool is_level() const;
   // Whether it may be f itself: more than half of the digits, or not level though error bars do not
   // allow for it anyway.

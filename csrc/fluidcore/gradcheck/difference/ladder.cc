@@ -16,9 +16,9 @@ namespace {
 
 constexpr std::int64_t kSlotsPerThread = 8192;  // fewer are not worth one
 constexpr double kFlat = 1e-3;                  // one-sided quotients that differ by less are equal
-// Of a smooth function their difference halves with the step, and what a level changes falls to a
-// quarter; to a half where f curves otherwise on one side, as elu at 0.
-constexpr double kHalving = 0.6;
+// Of a smooth function their difference shrinks with the step, and what a level changes with its
+// square; with the step itself where f curves otherwise on one side, as elu at 0.
+constexpr double kShrinking = 1.2;
 
 // Of numbers, where std::max would be a branch on memory.
 double larger(double a, double b) {
@@ -63,7 +63,7 @@ void Ladder::clear(std::int64_t begin, std::int64_t end) {
 Ladder::Progress Ladder::drop(std::int64_t begin, std::int64_t end, const Progress& progress) {
   std::fill(field(kClean) + begin, field(kClean) + end, 0.0);
   std::fill(field(kCalm) + begin, field(kCalm) + end, 0.0);
-  return {progress.levels, 0};
+  return {progress.levels, 0, progress.sizes};
 }
 
 template <bool kOneSided, int kCount>
@@ -85,8 +85,8 @@ void Ladder::advance_columns(std::int64_t begin,
   double* const change_of_last = field(kChange);
   double* const bend = field(kBend);
   double* const bend_before = field(kBendBefore);
-  double* const low = field(kLow + progress.since % kHull);
-  double* const high = field(kHigh + progress.since % kHull);
+  double* const low = field(kLow + (progress.since - 1) % kHull);
+  double* const high = field(kHigh + (progress.since - 1) % kHull);
   double* const values = field(kValues);
   double* const noises = field(kNoises);
   const std::int64_t stride = slots_;
@@ -94,7 +94,17 @@ void Ladder::advance_columns(std::int64_t begin,
   const double h_plus = steps.plus;
   const double h_minus = steps.minus;
   const double width = kOneSided ? std::abs(h_plus) : h_plus + h_minus;
-  const double has_before = progress.levels > 0 ? 1 : 0;
+  const double has_before = progress.levels > 1 ? 1 : 0;
+  const std::array<double, kColumns>& sizes = progress.sizes;
+  const double shrinks = sizes[0] / sizes[1];
+  const double changes = sizes[2] > 0 ? (sizes[1] - sizes[0]) / (sizes[2] - sizes[1]) : shrinks;
+  const double least_change = kShrinking * changes;
+  const double least_bend = kOneSided ? least_change : kShrinking * shrinks;
+  std::array<double, kCount> factors{};
+  for (int j = 1; j < kCount; ++j) {
+    const double ratio = sizes[j] / sizes[0];
+    factors[j] = kOneSided ? ratio : ratio * ratio;
+  }
   constexpr bool kCanBend = kCount > 1;  // there is a level before this one
   // One-sided quotients are compared as the two sides are: that is enough.
   constexpr bool kCanBeWild = kCount > 2 && !kOneSided;
@@ -121,9 +131,9 @@ void Ladder::advance_columns(std::int64_t begin,
     const double difference = right - left;
     const double bend_size = std::abs(difference);
     const double slight = flat * larger(std::abs(right), std::abs(left));
-    const double halved = kHalving * std::abs(bend[s]);
+    const double shrunk = least_bend * std::abs(bend[s]);
     const bool rough =
-        kCanBend & (bend_size > bend_noise) & (bend_size > slight) & (bend_size > halved);
+        kCanBend & (bend_size > bend_noise) & (bend_size > slight) & (bend_size > shrunk);
     const double smooth = rough ? 0 : 1;
     const double clean_now = smooth * (clean[s] + 1);
     double error_now = rough ? kInfinity : error[s];
@@ -133,15 +143,15 @@ void Ladder::advance_columns(std::int64_t begin,
 
     const double change = has_before * std::abs(value - value_before);
     const bool is_wild =
-        kCanBeWild & (change > kHalving * last_change) & (change > noise + noise_before);
+        kCanBeWild & (change > least_change * last_change) & (change > noise + noise_before);
     const double calm_now = is_wild ? 0 : calm[s] + 1;
     const double usable = smaller(clean_now, calm_now);
     values[s] = value;
     noises[s] = noise;
     double value_here = value;
     double noise_here = noise;
-    double factor = kOneSided ? 2 : 4;
     for (int j = 1; j < kCount; ++j) {
+      const double factor = factors[j];
       const std::int64_t column = j * stride + s;
       const double extrapolated = (factor * value_here - value_before) / (factor - 1);
       const double its_noise = (factor * noise_here + noise_before) / (factor - 1);
@@ -158,7 +168,6 @@ void Ladder::advance_columns(std::int64_t begin,
       noise_before = noises[column];
       values[column] = value_here = extrapolated;
       noises[column] = noise_here = its_noise;
-      factor *= kOneSided ? 2 : 4;
     }
     const double here = contradiction(best_now, value, noise, change);
     const double before = contradiction(best_now, last_value, last_noise, last_change);
@@ -184,25 +193,27 @@ Ladder::Progress Ladder::advance(std::int64_t begin,
                                  Sides sides) {
   // At the edge of a domain roots are usual, and they hide behind a large linear part.
   const double flat = sides == Sides::kEdge ? 0 : kFlat;
+  Progress now{progress.levels + 1, progress.since + 1, progress.sizes};
+  std::rotate(now.sizes.begin(), now.sizes.end() - 1, now.sizes.end());
+  now.sizes[0] = steps.size;
   const auto with = [&](auto columns) {
     constexpr int kCount = decltype(columns)::value;
     parallel_for(end - begin, kSlotsPerThread, [&](std::int64_t first, std::int64_t last) {
       if (sides == Sides::kBoth) {
-        advance_columns<false, kCount>(begin + first, begin + last, progress, steps, argument,
-                                       flat);
+        advance_columns<false, kCount>(begin + first, begin + last, now, steps, argument, flat);
       } else {
-        advance_columns<true, kCount>(begin + first, begin + last, progress, steps, argument, flat);
+        advance_columns<true, kCount>(begin + first, begin + last, now, steps, argument, flat);
       }
     });
   };
-  switch (std::min(progress.since + 1, kColumns)) {
+  switch (std::min(now.since, kColumns)) {
     case 1: with(std::integral_constant<int, 1>{}); break;
     case 2: with(std::integral_constant<int, 2>{}); break;
     case 3: with(std::integral_constant<int, 3>{}); break;
     case 4: with(std::integral_constant<int, 4>{}); break;
     default: with(std::integral_constant<int, 5>{});
   }
-  return {progress.levels + 1, progress.since + 1};
+  return now;
 }
 
 void Ladder::take_one(std::int64_t begin, std::int64_t end, const Steps& steps, double argument) {

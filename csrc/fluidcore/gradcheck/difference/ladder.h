@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 
@@ -15,12 +16,14 @@ namespace fluidcore::gradcheck {
 // kPlus and kMinus are filled with the outputs on both sides, and advance() works on slots
 // [begin, end) of one row. On the way it
 //   - bounds the rounding error of f: 2u(|y| + |x D|), or the noise that was measured;
-//   - extrapolates after Neville, and keeps the entry with the smallest error, for each slot;
+//   - extrapolates after Neville, and keeps the entry with the smallest error, for each slot. Steps
+//     may shrink unevenly, for what repeats itself at a power of two looks smooth to powers of two;
 //   - calls a level rough when the two one-sided quotients do not approach each other as those of a
 //     smooth function do, and then starts afresh: a kink that is nearer than the step does that;
-//   - calls a level wild when it changes the quotient by more than 0.6 of what the one before did,
-//     where that of a smooth function changes by a quarter: such steps are too large, and what
-//     follows does not build on them. Near a pole they may agree by chance;
+//   - calls a level wild when it changes the quotient by more than that of a function whose
+//   curvature
+//     jumps, where halved steps change by half, and those of a smooth one by a quarter: such steps
+//     are too large, and what follows does not build on them. Near a pole they may agree by chance;
 //   - lets finer levels widen an error bar that two of them in succession contradict, until an
 //     estimate is better than that. One alone only asks for another level: it may be chance, and
 //     the smaller its step, the larger that is.
@@ -51,7 +54,8 @@ class Ladder {
   // How many levels a row has behind it.
   struct Progress {
     int levels = 0;
-    int since = 0;  // of them since one was dropped because f was not finite
+    int since = 0;                         // of them since one was dropped because f was not finite
+    std::array<double, kColumns> sizes{};  // of the last steps, as asked for, newest first
   };
 
   // The moves that made kPlus and kMinus: x + plus and x - minus. With one side only `plus` may be
@@ -59,6 +63,7 @@ class Ladder {
   struct Steps {
     double plus = 0;
     double minus = 0;
+    double size = 0;  // as it was asked for, before x + size was rounded
   };
 
   // What the slots of a row have come to.
@@ -116,7 +121,7 @@ class Ladder {
   template <bool kOneSided, int kCount>
   void advance_columns(std::int64_t begin,
                        std::int64_t end,
-                       const Progress& progress,
+                       const Progress& progress,  // with this level
                        const Steps& steps,
                        double argument,
                        double flat);

@@ -29,16 +29,16 @@ Hull hull_of(const Ladder& ladder, std::int64_t slot, int levels) {
 // The last row of the extrapolation holds them all.
 int quotients_of(const Ladder& ladder,
                  std::int64_t slot,
-                 int levels,
+                 const Ladder::Progress& progress,
                  std::array<double, Ladder::kColumns>& quotients) {
-  const int count = std::min(levels, Ladder::kColumns);
+  const int count = std::min(progress.since, Ladder::kColumns);
   std::array<double, Ladder::kColumns> row{};
   for (int j = 0; j < count; ++j) row[j] = ladder.field(Ladder::kValues + j)[slot];
   for (int level = 0; level < count; ++level) {
     quotients[level] = row[0];
-    double factor = 4;
-    for (int j = 0; j + 1 < count - level; ++j, factor *= 4) {
-      row[j] = factor * row[j] - (factor - 1) * row[j + 1];
+    for (int j = 0; j + 1 < count - level; ++j) {
+      const double ratio = progress.sizes[level + j + 1] / progress.sizes[level];
+      row[j] = ratio * ratio * row[j] - (ratio * ratio - 1) * row[j + 1];
     }
   }
   return count;
@@ -46,20 +46,26 @@ int quotients_of(const Ladder& ladder,
 
 // Whether the quotients grow from level to level, and ever more, as those of a jump do whose middle
 // is the value at the point: the two sides are alike, and nothing else tells.
-bool is_symmetric_jump(const Ladder& ladder, std::int64_t slot, int levels, double error) {
+bool is_symmetric_jump(const Ladder& ladder,
+                       std::int64_t slot,
+                       const Ladder::Progress& progress,
+                       double error) {
   std::array<double, Ladder::kColumns> quotients{};
-  const int count = quotients_of(ladder, slot, levels, quotients);
+  const int count = quotients_of(ladder, slot, progress, quotients);
   if (count < kFewestQuotients) return false;
   constexpr double kSeen = 4;
   constexpr double kSmall = 0.5;
+  // By how much they grow for each e-th of the step.
+  const auto growth = [&](int i) {
+    return (quotients[i] - quotients[i + 1]) / std::log(progress.sizes[i + 1] / progress.sizes[i]);
+  };
   const double last = quotients[0] - quotients[1];
   const bool is_seen = std::abs(last) > kSeen * ladder.field(Ladder::kNoises)[slot];
   if (!is_seen || error < kSmall * std::abs(last)) return false;
-  double after = last;
   for (int i = 1; i + 1 < count; ++i) {
-    const double change = quotients[i] - quotients[i + 1];
-    if (change * after <= 0 || std::abs(after) < kSteeper * std::abs(change)) return false;
-    after = change;
+    const double before = growth(i);
+    const double after = growth(i - 1);
+    if (before * after <= 0 || std::abs(after) < kSteeper * std::abs(before)) return false;
   }
   return true;
 }
@@ -78,7 +84,7 @@ std::uint8_t settle_slots(Ladder& ladder,
     Hull hull;
     if (ladder.field(Ladder::kClean)[s] >= Ladder::settled_levels(one_sided)) {
       error[s] = std::max(error[s], ladder.field(Ladder::kExcess)[s]);
-      if (!one_sided && is_symmetric_jump(ladder, s, progress.since, error[s])) {
+      if (!one_sided && is_symmetric_jump(ladder, s, progress, error[s])) {
         best[s] = ladder.field(Ladder::kValues)[s];
         error[s] = kInfinity;
       } else if (!std::isfinite(error[s])) {

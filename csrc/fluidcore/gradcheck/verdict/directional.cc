@@ -25,10 +25,13 @@ constexpr std::int64_t kLeaf = 8;    // elements that are looked at one by one
 constexpr int kLooks = 64;           // directions that the search may take
 constexpr std::size_t kEnough = 10;  // wrong elements
 
-// Elements [begin, end).
+// Elements [begin, end), and by how much their part of a number seems wrong.
 struct Range {
   std::int64_t begin = 0;
   std::int64_t end = 0;
+  double off = 0;
+  double limit = 0;  // of what error bars explain; -inf where `off` says nothing
+  bool is_wrong = true;
 };
 
 double sum_of_terms(const std::vector<double>& a, const std::vector<double>& d) {
@@ -62,7 +65,7 @@ class DirectionalCheck {
     settle_rounding(found.judgement);
     found.min_detectable_99 = detectable(found.judgement);
     if (found.judgement.verdict() == Verdict::kFail) {
-      search(found.judgement.worst(), found.culprits);
+      search(found.judgement.worst(), found);
       if (found.culprits.empty()) leave_open(found, is_late() ? kLate : kKink);
     } else if (found.judgement.verdict() == Verdict::kInconclusive && is_late()) {
       leave_open(found, kLate);
@@ -184,44 +187,65 @@ class DirectionalCheck {
   }
 
   // Halves the elements again and again, and follows the halves that are wrong.
-  void search(std::size_t probe, std::vector<Directional::Culprit>& culprits) {
-    std::vector<Range> pending = {{0, std::ssize(claim_.gradients[probe])}};
+  void search(std::size_t probe, Directional& found) {
+    std::vector<Range> pending = {
+        part(0, std::ssize(claim_.gradients[probe]), found.reference, found.judgement, probe)};
     for (int looks = 0; !pending.empty() && looks < kLooks && !is_late();) {
       const Range range = pending.back();
       pending.pop_back();
       if (range.end - range.begin <= kLeaf) {
-        look_at_each(probe, range, culprits);
-        if (culprits.size() >= kEnough) return;
+        look_at_each(probe, range, found.culprits);
+        if (found.culprits.size() >= kEnough) return;
         continue;
       }
       const std::int64_t middle = range.begin + (range.end - range.begin) / 2;
-      for (const Range half : {Range{middle, range.end}, Range{range.begin, middle}}) {
+      ++looks;
+      const Range first = look_at(probe, range.begin, middle);
+      // What one half explains need not be looked for in the other.
+      const double left = std::abs(range.off - first.off);
+      const bool is_explained = first.is_wrong && left <= range.limit + first.limit;
+      if (!is_explained) {
         ++looks;
-        if (is_wrong(probe, half)) pending.push_back(half);
+        const Range second = look_at(probe, middle, range.end);
+        if (second.is_wrong) pending.push_back(second);
       }
+      if (first.is_wrong) pending.push_back(first);
     }
   }
 
-  bool is_wrong(std::size_t probe, Range range) {
+  static Range part(std::int64_t begin,
+                    std::int64_t end,
+                    const Derivatives& found,
+                    const Judgement& judgement,
+                    std::size_t column) {
+    Range range{begin, end, judgement.analytical[column] - found.value[column],
+                judgement.limit[column], judgement.wrong[column] != 0};
+    if (!is_smooth(found, column)) range.limit = -std::numeric_limits<double>::infinity();
+    return range;
+  }
+
+  Range look_at(std::size_t probe, std::int64_t begin, std::int64_t end) {
     const std::vector<double>& whole = probes()[probe].direction;
-    std::vector<double> part(whole.size());
-    std::copy(whole.begin() + range.begin, whole.begin() + range.end, part.begin() + range.begin);
-    const double claimed = sum_of_terms(claim_.gradients[probe], part);
-    const double size = sum_of_sizes(claim_.gradients[probe], part);
+    std::vector<double> some(whole.size());
+    std::copy(whole.begin() + begin, whole.begin() + end, some.begin() + begin);
+    const double claimed = sum_of_terms(claim_.gradients[probe], some);
+    const double size = sum_of_sizes(claim_.gradients[probe], some);
     Directions directions(function_.inputs().size());
-    directions[claim_.input] = std::move(part);
+    directions[claim_.input] = std::move(some);
     Derivatives found = differentiate_along(function_, directions, asked(probe), false,
                                             options_.workers, approach_);
     evaluations_ += found.evaluations;
     found.scale[0] = size;
-    return judge(found, {claimed}, tolerance(found), rules_).verdict() == Verdict::kFail;
+    return part(begin, end, found, judge(found, {claimed}, tolerance(found), rules_), 0);
   }
 
   Question asked(std::size_t probe) const {
     return {{claim_.probes[probe].cotangent}, options_.noise.widest()};
   }
 
-  void look_at_each(std::size_t probe, Range range, std::vector<Directional::Culprit>& culprits) {
+  void look_at_each(std::size_t probe,
+                    const Range& range,
+                    std::vector<Directional::Culprit>& culprits) {
     DifferentiateOptions how;
     how.workers = options_.workers;
     std::vector<std::int64_t>& elements = how.elements.emplace(range.end - range.begin);

@@ -200,6 +200,19 @@ TEST(Climb, NamesAJumpWhoseMiddleIsTheValueAtThePoint) {
   }
 }
 
+TEST(Climb, IsNotFooledByAFunctionThatRepeatsItself) {
+  for (const double frequency : {1e2, 1e3, 1234.5, 1e4, 7e4, 1e5, 1e6, 16 * std::numbers::pi,
+                                 1024 * std::numbers::pi, 16384 * std::numbers::pi}) {
+    const auto f = [=](double x) { return 3 * x + std::sin(frequency * x) / frequency; };
+    for (const double x : {0.3, -0.7, 1.1}) {
+      const Derivatives found = derivatives_of(f, {x});
+      EXPECT_EQ(found.flags[0], 0);
+      EXPECT_NEAR(found.value[0], 3 + std::cos(frequency * x), 3 * found.error[0] + 1e-9);
+      EXPECT_LT(found.error[0], 1e-5);
+    }
+  }
+}
+
 TEST(Climb, TakesNoSteepFunctionForAJump) {
   for (const double steepness : {1.0, 1e2, 1e4, 1e6}) {
     const auto f = [&](double x) { return std::tanh(steepness * x); };

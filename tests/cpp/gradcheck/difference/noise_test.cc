@@ -162,6 +162,10 @@ TEST(NoiseOfTreads, IsNotWhatAFunctionDoesItself) {
     std::int64_t evaluations = 0;
     EXPECT_TRUE(noise_of_treads(f, 0, {0}, 0, evaluations).empty()) << kink;
   }
+  ToyFunction fast = ToyFunction::elementwise(tensor_of({0.7, 0.3, 1.1}),
+                                              [](double x) { return std::sin(1000 * x); });
+  std::int64_t evaluations = 0;
+  EXPECT_TRUE(noise_of_treads(fast, 0, {0}, 0, evaluations).empty());
 }
 
 TEST(NoiseFloor, IsEmptyWhereRoundingExplainsAll) {
