@@ -144,6 +144,10 @@ def test_longer_error_bars_of_a_second_measurement_prove_nothing_that_the_first_
     assert not complaint("grid rounding", 43181)
 
 
+def test_what_central_differences_see_of_a_jump_is_no_size_to_compare_with() -> None:
+    assert not complaint("jump beside the point", 823)
+
+
 def test_code_that_is_wrong_by_less_than_is_demanded_is_not_right_beside_the_point() -> None:
     assert not complaint("cancellation", 159)
 

@@ -184,6 +184,7 @@ class BothSides {
       double& error = reference_.error[i];
       if (sides.error[row] < error) {
         reference_.value[i] = reference_.low[i] = reference_.high[i] = sides.value[row];
+        reference_.scale[i] = sides.scale[row];
         error = sides.error[row] + (sides.high[row] - sides.low[row]) / 2;
         continue;
       }

@@ -72,7 +72,7 @@ def callable_target(
     """
     who = name_of(f) if name is None else check_name("check: name", name)
     for what, function in (("f", f), ("vjp", vjp), ("jvp", jvp), ("second_vjp", second_vjp)):
-        if function is not None and not callable(function):
+        if not callable(function) and (what == "f" or function is not None):
             raise TypeError(f"{who}: {what} must be callable, got {arguments.described(function)}")
     chosen = framework_of(f, args) if framework == "auto" else framework
     if chosen not in FRAMEWORKS:

@@ -64,6 +64,7 @@ TEST(AlongBranches, TheGradientOfABranchIsProven) {
   const ProofOfSix proof = prove_six(0, kKink, 0.5);
   EXPECT_TRUE(proof.is_proven);
   EXPECT_THAT(proof.reference.value, ElementsAre(-3.5, -1));
+  EXPECT_THAT(proof.reference.scale, ElementsAre(3.5, 1));
   EXPECT_THAT(proof.reference.flags, ElementsAre(kKink | kSubgradient, kKink | kSubgradient));
   EXPECT_LT(proof.reference.error[0], 1e-6);
 }

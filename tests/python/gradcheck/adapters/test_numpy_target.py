@@ -233,6 +233,8 @@ def test_a_forward_derivative_is_compared_with_the_gradient() -> None:
 
 
 def test_what_is_called_wrongly_is_said() -> None:
+    with pytest.raises(TypeError, match="f must be callable, got None"):
+        callable_target(None, [X], vjp=lambda x, v: v)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="vjp must be callable, got float64"):
         callable_target(cube, [X], vjp=X)
     with pytest.raises(
