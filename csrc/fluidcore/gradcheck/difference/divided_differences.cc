@@ -12,9 +12,8 @@ namespace fluidcore::gradcheck {
 
 namespace {
 
-constexpr double kLevel = 4;  // up to this factor orders tell the same
-constexpr double kMost =
-    0x1p-4;  // of the values: what swings more is f itself, too fast for the line
+constexpr double kLevel = 4;      // up to this factor orders tell the same
+constexpr double kMost = 0x1p-4;  // of the values: what swings by more is f itself
 constexpr double kUneven = 0.25;  // of the distance of two points: how far each is off
 // Of an output: less is the rounding of the differences. On the short line of a float64 f they lose
 // less than the last digit of an output.
