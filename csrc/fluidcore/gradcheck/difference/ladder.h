@@ -20,10 +20,10 @@ namespace fluidcore::gradcheck {
 //     may shrink unevenly, for what repeats itself at a power of two looks smooth to powers of two;
 //   - calls a level rough when the two one-sided quotients do not approach each other as those of a
 //     smooth function do, and then starts afresh: a kink that is nearer than the step does that;
-//   - calls a level wild when it changes the quotient by more than that of a function whose
-//   curvature
-//     jumps, where halved steps change by half, and those of a smooth one by a quarter: such steps
-//     are too large, and what follows does not build on them. Near a pole they may agree by chance;
+//   - calls a level wild when it changes the quotient by more than it does where only the curvature
+//     jumps: half of what the level before did, for half of the step, where a smooth function has a
+//     quarter. Such steps are too large, and what follows does not build on them: near a pole they
+//     may agree by chance;
 //   - lets finer levels widen an error bar that two of them in succession contradict, until an
 //     estimate is better than that. One alone only asks for another level: it may be chance, and
 //     the smaller its step, the larger that is.

@@ -71,8 +71,8 @@ bool prove_along_branches(Formula& formula,
     if (!is_kink(i)) continue;
     reference.value[i] = reference.low[i] = reference.high[i] = found.analytical[i];
     reference.error[i] = hidden / formula.rules.bars;
-    reference.scale[i] =
-        std::abs(found.analytical[i]);  // what differences across a jump have is none
+    // What differences across a jump have is no size.
+    reference.scale[i] = std::abs(found.analytical[i]);
   }
   for (std::uint8_t& flags : reference.flags) {
     if ((flags & kKink) != 0) flags = kKink | kSubgradient;

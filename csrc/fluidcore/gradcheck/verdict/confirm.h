@@ -43,8 +43,7 @@ struct ConfirmOptions {
 //   - where the claim is still refuted, derivatives at points near by. At a tie of three, as in a
 //     median, the branch that was chosen lies in no one-sided difference at x.
 //   - where it is refuted even so, and the steps reach across 0, central differences with steps
-//   that
-//     are small beside the element itself, and then with the noise of treads that are wider than
+//     that are small beside the element itself; then with the noise of treads that are wider than
 //     all of these steps. What they do not refute is open.
 //   - elements at kinks together: a derivative along a direction d of all of them lies between
 //     those of the branches that meet at x, or the claim is the gradient of none of these (1 for

@@ -7,8 +7,6 @@
 #include "fluidcore/base/error.h"
 #include "fluidcore/base/strings.h"
 #include "fluidcore/gradcheck/function/random_values.h"
-#include "fluidcore/gradcheck/function/rounding.h"
-#include "fluidcore/gradcheck/function/sums.h"
 #include "fluidcore/gradcheck/verdict/judge.h"
 
 namespace fluidcore::gradcheck {

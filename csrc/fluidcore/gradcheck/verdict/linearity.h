@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "fluidcore/base/dtype.h"
-#include "fluidcore/gradcheck/difference/noise.h"
 #include "fluidcore/tensor/tensor.h"
 
 namespace fluidcore::gradcheck {

@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include "fluidcore/gradcheck/function/infinity.h"
-#include "fluidcore/gradcheck/function/random_values.h"
 #include "fluidcore/gradcheck/function/rounding.h"
 #include "gradcheck/toy_function.h"
 
