@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -20,9 +19,6 @@ class BothSides {
 
   // What the differences at x refute, or do not know.
   Columns look_at(Columns columns) {
-    std::vector<std::uint8_t> is_vague(evidence_.columns());
-    if (measure_.is_rough()) columns = look_at_rough(columns, is_vague);
-    if (columns.empty()) return {};
     const Derivatives central = measure_(columns, kCentral);
     Columns doubtful;
     Columns places;  // of these in `central`
@@ -34,7 +30,7 @@ class BothSides {
     if (doubtful.empty()) return {};
     const bool has_sides = !is_coarse_;
     const auto from = [&](const Steps& steps) {
-      return has_sides ? measure_(doubtful, steps, measure_.worst_noise()) : Derivatives();
+      return has_sides ? measure_(doubtful, steps, measure_.far()) : Derivatives();
     };
     const Derivatives right = from(kRight);
     const Derivatives left = from(kLeft);
@@ -46,40 +42,16 @@ class BothSides {
       } else {
         adopt_second(central, places[j], doubtful[j]);
       }
-      const bool is_refutable = evidence_.is_refuted(doubtful[j]);
-      const bool is_only_suspect =
-          (is_refutable && is_vague[doubtful[j]] != 0) || evidence_.is_only_vaguer(doubtful[j]);
-      if (is_only_suspect) {
+      if (evidence_.is_only_vaguer(doubtful[j])) {
         evidence_.leave_open(doubtful[j], kSuspect);
-        continue;
-      }
-      const bool jumps = (reference_.flags[doubtful[j]] & kJump) != 0;
-      if (is_refutable || (evidence_.is_open(doubtful[j]) && !jumps))
+      } else if (evidence_.is_refuted(doubtful[j])) {
         refuted.push_back(doubtful[j]);
+      }
     }
     return refuted;
   }
 
  private:
-  // Of the columns those that are not proven where f is as rough as on a wide line. What that does
-  // not refute either is vague: what finer steps see may be a tread.
-  Columns look_at_rough(const Columns& columns, std::vector<std::uint8_t>& is_vague) {
-    const Derivatives rough = measure_(columns, kCentral, Noise::kFar);
-    Columns left;
-    for (std::size_t j = 0; j < columns.size(); ++j) {
-      if (adopt_central(rough, j, columns[j])) continue;
-      left.push_back(columns[j]);
-      bool is_refuted = false;
-      for (std::size_t row = 0; row < evidence_.rows() && is_smooth(rough, j); ++row) {
-        const std::size_t k = row * columns.size() + j;
-        is_refuted |= !evidence_.holds(evidence_.at(row, columns[j]),
-                                       {rough.low[k], rough.high[k], rough.error[k]});
-      }
-      is_vague[columns[j]] = !is_refuted;
-    }
-    return left;
-  }
-
   // Takes column j over into `column`; whether nothing is left to be looked at.
   bool adopt_central(const Derivatives& central, std::size_t j, std::size_t column) {
     if (!is_smooth(central, j)) return false;

@@ -25,8 +25,6 @@ class NearX {
                            2 * (far.smooth[j] + near.smooth[j]) >= far.points + near.points;
       if (!is_seen) {
         evidence_.leave_open(columns[j], kKink);
-      } else if (evidence_.is_open(columns[j])) {
-        adopt_branches(columns[j], far.columns[j], near.columns[j]);
       } else if (has_branches(columns[j], far.columns[j], near.columns[j]) &&
                  is_right_near_x(columns[j], near.columns[j])) {
         if (!adopt_hull(columns[j], near.columns[j])) evidence_.leave_open(columns[j], kKink);
@@ -95,28 +93,6 @@ class NearX {
     }
     adopt(column, found);
     return true;
-  }
-
-  // Where there is no derivative at x, as at a kink that the steps do not fit: those near by are
-  // all that there is to go by. They prove a claim, and refute none.
-  void adopt_branches(std::size_t column,
-                      const std::vector<Nearby>& by_row_far,
-                      const std::vector<Nearby>& by_row) {
-    std::vector<Evidence::Interval> found;
-    for (std::size_t row = 0; row < evidence_.rows(); ++row) {
-      const std::size_t i = evidence_.at(row, column);
-      const Hull far = by_row_far[row].hull();
-      const Hull near = by_row[row].hull();
-      const double error = std::max(by_row_far[row].error, by_row[row].error);
-      const double change = std::max(std::abs(far.low - near.low), std::abs(far.high - near.high));
-      // The first measurement may be that of a jump, beside which everything is small.
-      const double size = std::max(std::abs(near.low), std::abs(near.high));
-      const double visible = std::min(evidence_.visible(i), evidence_.resolution() * size);
-      if (!(evidence_.limit(i, error) + change <= visible)) return;
-      if (!evidence_.holds(i, {near.low, near.high, error})) return;
-      found.push_back({near.low, near.high, error + change});
-    }
-    adopt(column, found);
   }
 
   void adopt(std::size_t column, const std::vector<Evidence::Interval>& found) {

@@ -10,10 +10,9 @@ namespace fluidcore::gradcheck {
 // What derivatives the columns have at the points of a ring.
 using LookAround = std::function<Surroundings(const Columns& columns, Ring ring)>;
 
-// Looks near x at what the differences at x refute or do not know. Where f has more branches there
-// than one-sided derivatives at x show, gradient code that is right near by is not refuted: what
-// lies between all derivatives is right, and columns are open elsewhere. Where f has no derivative
-// at x that the steps see, columns are proven by those near by.
+// Looks near x at what the differences at x refute. Where f has more branches there than one-sided
+// derivatives at x show, gradient code that is right near by is not refuted: what lies between all
+// derivatives is right, and columns are open elsewhere.
 void look_near(Evidence& evidence, const Columns& columns, const LookAround& look_around);
 
 }  // namespace fluidcore::gradcheck

@@ -193,7 +193,7 @@ class Confirmation {
 
   Surroundings look_around(const Columns& columns, Ring ring) {
     const auto here = [&] {
-      AtPoint found = {measure_(columns, kNearBy, measure_.worst_noise())};
+      AtPoint found = {measure_(columns, kNearBy, measure_.far())};
       if (ring == Ring::kNear && options_.gradient != nullptr)
         found.claimed = claimed_here(columns);
       return found;

@@ -34,10 +34,7 @@ struct ConfirmOptions {
 // what two measurements refute is called wrong, and only what was looked at is called right.
 //
 // The columns of `reference` become what both say:
-//   - where f is rougher on a wide line, central differences with other steps and that noise. If
-//     they prove the claim, that is all, and what they do not refute is not refuted: finer steps
-//     may only see a tread of f.
-//   - the same with the noise of `question`. Where both measurements were smooth, and have found
+//   - central differences with other steps. Where both measurements were smooth, and have found
 //     different numbers, f is faster than the steps, and nothing is known: error inf, kKink.
 //   - one-sided derivatives with other steps again, from both sides. [low, high] holds them.
 //   - where the claim is still refuted, derivatives at points near by. At a tie of three, as in a

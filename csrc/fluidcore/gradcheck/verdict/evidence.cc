@@ -38,9 +38,6 @@ Evidence::Evidence(const Claim& claim, const Rules& rules, Derivatives& referenc
   visible_ = std::move(first.measure);
   for (double& value : visible_) value *= rules_.resolution;
   first_limit_ = std::move(first.limit);
-  for (std::size_t i = 0; i < first_limit_.size(); ++i) {
-    if (!first.wrong[i]) first_limit_[i] = kInfinity;
-  }
   bend_.resize(ranked.empty() ? 0 : visible_.size());
 }
 
@@ -67,13 +64,6 @@ bool Evidence::is_sharp(const Derivatives& found, std::size_t j, std::size_t col
     if (!is_sharp(at(row, column), found.error[k])) return false;
   }
   return true;
-}
-
-bool Evidence::is_open(std::size_t column) const {
-  for (std::size_t row = 0; row < rows_; ++row) {
-    if (!std::isfinite(reference_.error[at(row, column)])) return true;
-  }
-  return false;
 }
 
 bool Evidence::is_refuted(std::size_t column) const {

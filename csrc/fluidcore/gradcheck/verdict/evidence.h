@@ -32,9 +32,10 @@ class Evidence {
   // What the reference does not prove, the worst first: then what it refutes, by how many limits,
   // then the rest.
   const Columns& in_doubt() const { return in_doubt_; }
-  // Whether what the first reference refuted holds for longer error bars alone.
+  // Whether a claim that is off by more than the first reference allows holds for longer error bars
+  // alone.
   bool is_only_vaguer(std::size_t column) const;
-  // How far a claim may be off that the first reference refuted; infinite for others.
+  // How far a claim may be off as the first reference knows it.
   double first_limit(std::size_t i) const { return first_limit_[i]; }
 
   double claimed(std::size_t i) const { return claim_.value[i]; }
@@ -60,8 +61,6 @@ class Evidence {
   Interval interval(std::size_t i) const {
     return {reference_.low[i], reference_.high[i], reference_.error[i]};
   }
-  // Whether there is no derivative at x.
-  bool is_open(std::size_t column) const;
   bool is_refuted(std::size_t column) const;
   void leave_open(std::size_t column, std::uint8_t flag);
 

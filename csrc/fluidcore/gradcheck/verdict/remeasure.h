@@ -21,25 +21,23 @@ constexpr Steps kLeft = {165.0 / 128, {-1, true}};
 constexpr Steps kNearBy = {};
 constexpr Steps kByX = {101.0 / 128, {0, true, false, true}};
 
-// Of f's outputs on short lines, or on wide ones.
-enum class Noise { kNear, kFar };
-
 // Measures columns again, and counts.
 class Remeasure {
  public:
   using Differences =
       std::function<Derivatives(const Columns& columns, const Steps& steps, const Question& asked)>;
 
-  // The same question, with either noise; where the far one is not known it is the near one. Both
-  // outlive this.
+  // The same question, with the noise of f's outputs on short lines, or on wide ones; where the
+  // latter is not known it is the former. Both outlive this.
   Remeasure(Differences differences, const Question& near, const Question& far)
-      : differences_(std::move(differences)),
-        near_(near),
-        far_(far),
-        is_rough_(!far.noise.empty() && far.noise != near.noise) {}
+      : differences_(std::move(differences)), near_(near), far_(far.noise.empty() ? near : far) {}
 
-  Derivatives operator()(const Columns& columns, const Steps& steps, Noise noise = Noise::kNear) {
-    return (*this)(columns, steps, noise == Noise::kFar ? far_ : near_);
+  // Where f is rough, sides that differ by no more than that are no kink, and points near by no
+  // branches.
+  const Question& far() const { return far_; }
+
+  Derivatives operator()(const Columns& columns, const Steps& steps) {
+    return (*this)(columns, steps, near_);
   }
   Derivatives operator()(const Columns& columns, const Steps& steps, const Question& asked) {
     Derivatives found = differences_(columns, steps, asked);
@@ -47,19 +45,12 @@ class Remeasure {
     return found;
   }
 
-  // Whether f is noisier on wide lines.
-  bool is_rough() const { return is_rough_; }
-  // Where f is rough, sides that differ by no more than that are no kink, and points near by no
-  // branches.
-  Noise worst_noise() const { return is_rough_ ? Noise::kFar : Noise::kNear; }
-
   std::int64_t evaluations = 0;  // of f
 
  private:
   Differences differences_;
   const Question& near_;
   const Question& far_;
-  bool is_rough_;
 };
 
 }  // namespace fluidcore::gradcheck

@@ -63,6 +63,15 @@ TEST(Agreement, DoesNotProveAnElementThatIsWrongByMoreThanItsErrorBars) {
   }
 }
 
+TEST(Agreement, MeasuresNoElementByDifferencesAcrossAJump) {
+  for (const bool jumps : {false, true}) {
+    Derivatives found = once([=](double x) { return std::sin(x) + (jumps && x >= 2.5); }, kPoints);
+    std::vector<double> claimed = cosines();
+    claimed[1] += 1e-8;
+    EXPECT_THAT(agreement(found, claimed), ElementsAre(1, 0, jumps ? 0 : 1, 1));
+  }
+}
+
 TEST(Agreement, NeedsEveryCotangent) {
   ToyFunction function = ToyFunction::elementwise(tensor_of(kPoints), sine);
   Derivatives found = once(function, {{{1, 1, 1, 1}, {2, 2, 2, 2}}, {}});

@@ -62,7 +62,7 @@ Fate fate_of(double value, const Findings& measured) {
       },
       question, question);
   look_at_both_sides(evidence, measure, {0}, false);
-  if (evidence.is_open(0)) return Fate::kOpen;
+  if (!std::isfinite(reference.error[0])) return Fate::kOpen;
   return evidence.is_refuted(0) ? Fate::kRefuted : Fate::kProven;
 }
 
