@@ -13,7 +13,8 @@ namespace fluidcore::gradcheck {
 // batch normalization has the derivative 0, and what steps see is rounding, which grows as they
 // shrink, and so looks like a kink or a jump.
 struct FarAway {
-  std::vector<double> direction;  // [elements], without unit
+  // [elements], without unit; away from 0, for f may end there.
+  std::vector<double> direction;
   // How steep the first move is that stands out of the rounding, for each cotangent; nullopt: there
   // is none, and f does not depend on the input, as far as one can see.
   std::optional<std::vector<double>> slopes;
@@ -35,12 +36,5 @@ struct FarAway {
 // Stat. 12 (1941) 367). If not a bit of f has moved so far, the steps grow until x is larger than
 // f. Where f is not finite, or throws, nothing is seen.
 FarAway far_away(Formula& formula, std::size_t input);
-
-// How steep f can be by one element of the input, for each cotangent, as large steps of all of them
-// along `direction` show: where f is as good as constant along a random direction that moves all
-// elements, it is so along each.
-std::vector<double> largest_slopes(Formula& formula,
-                                   std::size_t input,
-                                   const std::vector<double>& direction);
 
 }  // namespace fluidcore::gradcheck

@@ -91,6 +91,16 @@ TEST(Confirm, AtATieASubgradientOfTheWholeIsProven) {
 }
 
 // No one-sided difference at x shows the branch in the middle: the median stays where it is.
+TEST(Confirm, AtATieWhereFIsCurvedASmallErrorOfTheSumIsSeen) {
+  const auto f = [](const std::vector<double>& x) { return std::sin(3 * largest(x)); };
+  for (const double off : {0.0, 1e-6, 1e-4}) {
+    const double slope = 3 * std::cos(3 * 0.7);
+    EXPECT_EQ(verdict({0.7, 0.7, 0.1}, f, {0.25 * slope + off, 0.75 * slope, 0}),
+              off == 0 ? Verdict::kPass : Verdict::kInconclusive)
+        << off;
+  }
+}
+
 TEST(Confirm, AtATieOfThreeTheMiddleBranchIsNotRefuted) {
   const std::vector<double> tied = {1, 1, 1, 0, 2};
   for (const std::size_t chosen : {0, 1, 2}) {

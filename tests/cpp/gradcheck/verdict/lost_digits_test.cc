@@ -189,6 +189,11 @@ class OffBy {
               0} {}
 
   LostDigits lost(std::vector<std::int64_t> doubt) const { return {pair_, 0, std::move(doubt)}; }
+  // Whether the first element may be off by so much.
+  bool is_excused(double size) const {
+    std::int64_t evaluations = 0;
+    return are_rounding(pair_, 0, {0}, {size}, evaluations);
+  }
 
  private:
   ToyFunction f_;
@@ -221,6 +226,15 @@ TEST(LostDigitsTest, AFaultStaysTheSameOrTheSamePartOnTheWayToANeighbour) {
   for (const OffBy::Off& off : rounding) {
     const OffBy kernel(off);
     EXPECT_FALSE(kernel.lost({0}).is_steady(0));
+  }
+}
+
+TEST(LostDigitsTest, WhatIsLargerThanAUnitOfFMakesIsNoLostDigitHoweverItVaries) {
+  for (const auto& [size, is_excused] : {std::pair(1e-8, true), std::pair(1e-3, false)}) {
+    const double most = size;
+    const OffBy kernel([most](double x, double /*a*/) { return most * std::sin(1e7 * x); }, {8});
+    EXPECT_FALSE(kernel.lost({0}).is_steady(0));
+    EXPECT_EQ(kernel.is_excused(size), is_excused) << size;
   }
 }
 
