@@ -1,5 +1,6 @@
 #include "fluidcore/gradcheck/verdict/directional.h"
 
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -16,6 +17,8 @@
 namespace fluidcore::gradcheck {
 namespace {
 
+using testing::Each;
+using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 using testing::ThrowsMessage;
@@ -135,6 +138,53 @@ TEST(Directional, EndsWithWhatTheUserInterrupts) {
   gradient.set_interruption(&interruption);
   claim.gradient = &gradient;
   EXPECT_THROW(check_directions(f, claim, Rules{}), Interrupted);
+}
+
+// A sum of 1,000 sines and an offset, which ends the time with run number `last`.
+struct TimedSines {
+  TimedSines(double offset, std::int64_t last)
+      : f({tensor_of(normal(1, 1000))}, [this, offset, last](const std::vector<Tensor>& inputs) {
+          if (++runs == last) interruption.limit(std::chrono::seconds(0));
+          double sum = offset;
+          for (const double x : values_of(inputs[0])) sum += std::sin(x);
+          return std::vector<Tensor>{tensor_of({sum})};
+        }) {
+    interruption.limit(std::chrono::hours(1));
+    f.set_interruption(&interruption);
+  }
+
+  // `factor`: of the right gradient.
+  Directional checked(double factor) {
+    const std::vector<double> x = normal(1, 1000);
+    DirectionalClaim claim;
+    claim.probes.push_back({round_direction(normal(10, x.size())), {1}});
+    std::vector<double>& gradient = claim.gradients.emplace_back();
+    for (const double at : x) gradient.push_back(factor * std::cos(at));
+    return check_directions(f, claim, Rules{});
+  }
+
+  std::int64_t runs = 0;
+  Interruption interruption;
+  ToyFunction f;
+};
+
+TEST(Directional, WhatOneMeasurementLeavesIsOpenOnceTheTimeIsOver) {
+  for (const double offset : {0.0, 1e12}) {  // which hides all digits
+    std::int64_t last = 1;
+    for (;; ++last) {  // the first run after which there is a measurement
+      try {
+        TimedSines sines(offset, last);
+        const Directional found = sines.checked(1.01);
+        EXPECT_EQ(found.judgement.verdict(), Verdict::kInconclusive);
+        EXPECT_THAT(found.judgement.wrong, Each(0));
+        EXPECT_THAT(found.judgement.doubts(found.reference.flags), ElementsAre("budget"));
+        EXPECT_THAT(found.culprits, IsEmpty());
+        break;
+      } catch (const TimedOut&) {
+        ASSERT_LT(last, 1000);
+      }
+    }
+  }
 }
 
 TEST(Directional, WithoutAGradientNoErrorIsRelativeToIt) {
