@@ -55,18 +55,15 @@ class BothSides {
   // Takes column j over into `column`; whether nothing is left to be looked at.
   bool adopt_central(const Derivatives& central, std::size_t j, std::size_t column) {
     if (!is_smooth(central, j)) return false;
-    Derivatives found = picked(central, {j});
+    const Derivatives found = picked(central, {j});
     if (is_smooth(reference_, column)) {
       for (std::size_t row = 0; row < evidence_.rows(); ++row) {
         const std::size_t i = evidence_.at(row, column);
         const double apart = std::abs(found.value[row] - reference_.value[i]);
         const double limit = evidence_.bars() * (found.error[row] + reference_.error[i]);
         if (apart <= limit) continue;
-        if (apart > evidence_.visible(i)) {
-          evidence_.leave_open(column, kKink);
-          return true;
-        }
-        found.error[row] = apart;  // the error bars were too short
+        evidence_.leave_open(column, kKink);
+        return true;
       }
     }
     bool is_proven = true;
