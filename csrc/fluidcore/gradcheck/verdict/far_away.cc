@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "fluidcore/gradcheck/difference/along.h"
 #include "fluidcore/gradcheck/function/random_values.h"
 #include "fluidcore/gradcheck/function/rounding.h"
 #include "fluidcore/gradcheck/verdict/audited_gradient.h"
@@ -22,6 +23,7 @@ constexpr int kFarPoints = 12;
 constexpr std::size_t kFewestPoints = 8;
 constexpr double kAbove = 4;       // roundings
 constexpr double kOrdered = 0.25;  // noise has 2; with a probability of 1e-6 so little at 12 points
+constexpr std::size_t kLargestSteps = 3;
 
 using Points = std::vector<std::vector<double>>;  // the outputs at each of them
 
@@ -146,6 +148,29 @@ FarAway far_away(Formula& formula, std::size_t input) {
     }
   }
   return found;
+}
+
+std::vector<double> largest_slopes(Formula& formula,
+                                   std::size_t input,
+                                   const std::vector<double>& direction) {
+  const double size = root_mean_square(direction.data(), std::ssize(direction));
+  std::vector<double> slopes;
+  for (const std::vector<double>& v : formula.weights) {
+    Directions directions(formula.f.inputs().size());
+    directions[input] = direction;
+    const Derivatives found = differentiate_along(formula.f, directions, {{v}, formula.noise.near},
+                                                  true, formula.workers);
+    formula.evaluations += found.evaluations;
+    double most = found.levels.empty() ? std::numeric_limits<double>::infinity() : 0;
+    for (std::size_t i = 0; i < std::min(kLargestSteps, found.levels.size()); ++i) {
+      const TracedLevel& level = found.levels[i];
+      const double move =
+          std::max(std::abs(level.phi_plus - level.phi_0), std::abs(level.phi_minus - level.phi_0));
+      most = std::max(most, move / level.step);
+    }
+    slopes.push_back(most / size);
+  }
+  return slopes;
 }
 
 }  // namespace fluidcore::gradcheck

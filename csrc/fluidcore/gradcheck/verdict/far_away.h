@@ -37,4 +37,11 @@ struct FarAway {
 // f. Where f is not finite, or throws, nothing is seen.
 FarAway far_away(Formula& formula, std::size_t input);
 
+// How steep f can be by one element of the input, for each cotangent, as large steps of all of them
+// along `direction` show: where f is as good as constant along a random direction that moves all
+// elements, it is so along each.
+std::vector<double> largest_slopes(Formula& formula,
+                                   std::size_t input,
+                                   const std::vector<double>& direction);
+
 }  // namespace fluidcore::gradcheck

@@ -81,11 +81,13 @@ class ZeroGradient {
   }
 
   // [cotangents, elements]: how steep f can be, as steps of all elements show.
-  std::vector<double> limits_of_slopes(const FarAway& far) const {
+  std::vector<double> limits_of_slopes(const FarAway& far) {
+    const std::vector<double> slopes = largest_slopes(formula_, look_.input, look_.direction());
     std::vector<double> limit(found_.limit.size());
     for (std::size_t i = 0; i < limit.size(); ++i) {
       const std::size_t row = i / elements_;
-      limit[i] = formula_.rules.bars * far.steepness[row] + kRoundings * unit_ * heights_[row];
+      limit[i] = formula_.rules.bars * std::min(slopes[row], far.steepness[row]) +
+                 kRoundings * unit_ * heights_[row];
     }
     return limit;
   }

@@ -146,6 +146,8 @@ TEST(FarAway, EveryRunIsCounted) {
   runs = 0;
   far_away(formula, 0);
   EXPECT_EQ(formula.evaluations, runs);
+  largest_slopes(formula, 0, look_at(12).direction());
+  EXPECT_EQ(formula.evaluations, runs);
 }
 
 TEST(FarAway, ElementsMoveAwayFrom0WhereFMayEnd) {
@@ -154,6 +156,36 @@ TEST(FarAway, ElementsMoveAwayFrom0WhereFMayEnd) {
   const FarAway far = far_away(f);
   EXPECT_TRUE(far.slopes.has_value());
   EXPECT_THAT(far.steepness, Each(Lt(kInfinity)));
+}
+
+TEST(LargestSlopes, AreThoseAlongADirectionOfTheSize1) {
+  ToyFunction line = ToyFunction::elementwise(tensor_of(point(1)), [](double x) { return 2 * x; });
+  Formula formula = formula_of(line, kFarWeights);
+  const std::vector<double> direction = look_at(12).direction();
+  const std::vector<double> slopes = largest_slopes(formula, 0, direction);
+  ASSERT_EQ(slopes.size(), 2U);
+  for (std::size_t row = 0; row < 2; ++row) {
+    double expected = 0;
+    double squares = 0;
+    for (std::size_t j = 0; j < 12; ++j) {
+      expected += 2 * kFarWeights[row][j] * direction[j];
+      squares += direction[j] * direction[j];
+    }
+    EXPECT_NEAR(slopes[row], std::abs(expected) / std::sqrt(squares / 12), 1e-9);
+  }
+}
+
+TEST(LargestSlopes, OfAConstantAre0AndWhereNothingIsKnownTheyAreEndless) {
+  ToyFunction constant = ToyFunction::elementwise(tensor_of(point(1)), [](double) { return 3; });
+  Formula formula = formula_of(constant, kFarWeights);
+  EXPECT_THAT(largest_slopes(formula, 0, look_at(12).direction()), Each(0));
+  const std::vector<double> here = point(1);
+  ToyFunction nowhere({tensor_of(here)}, [here](const std::vector<Tensor>& inputs) {
+    if (values_of(inputs[0]) != here) throw InvalidArgument("too far");
+    return std::vector<Tensor>{inputs[0].clone()};
+  });
+  Formula other = formula_of(nowhere, kFarWeights);
+  EXPECT_THAT(largest_slopes(other, 0, look_at(12).direction()), Each(kInfinity));
 }
 
 }  // namespace
