@@ -103,10 +103,6 @@ FarAway far_away(Formula& formula, std::size_t input) {
   append(found.direction,
          gaussian({x.shape(), DType::kFloat64},
                   random_sequence(formula.seed, str_cat("input ", input), "far away")));
-  for (std::size_t i = 0; i < found.direction.size(); ++i) {
-    const double value = x.get_float_element(static_cast<std::int64_t>(i));
-    if (value != 0) found.direction[i] = std::copysign(found.direction[i], value);
-  }
   found.steepness.assign(formula.weights.size(), std::numeric_limits<double>::infinity());
   double largest = 0;
   for (const double y : formula.outputs) largest = std::max(largest, std::abs(y));

@@ -13,8 +13,7 @@ namespace fluidcore::gradcheck {
 // batch normalization has the derivative 0, and what steps see is rounding, which grows as they
 // shrink, and so looks like a kink or a jump.
 struct FarAway {
-  // [elements], without unit; away from 0, for f may end there.
-  std::vector<double> direction;
+  std::vector<double> direction;  // [elements], without unit
   // How steep the first move is that stands out of the rounding, for each cotangent; nullopt: there
   // is none, and f does not depend on the input, as far as one can see.
   std::optional<std::vector<double>> slopes;

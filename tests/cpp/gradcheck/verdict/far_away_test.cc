@@ -150,14 +150,6 @@ TEST(FarAway, EveryRunIsCounted) {
   EXPECT_EQ(formula.evaluations, runs);
 }
 
-TEST(FarAway, ElementsMoveAwayFrom0WhereFMayEnd) {
-  ToyFunction f = ToyFunction::elementwise(tensor_of(std::vector<double>(12, 1)),
-                                           [](double x) { return std::log(x); });
-  const FarAway far = far_away(f);
-  EXPECT_TRUE(far.slopes.has_value());
-  EXPECT_THAT(far.steepness, Each(Lt(kInfinity)));
-}
-
 TEST(LargestSlopes, AreThoseAlongADirectionOfTheSize1) {
   ToyFunction line = ToyFunction::elementwise(tensor_of(point(1)), [](double x) { return 2 * x; });
   Formula formula = formula_of(line, kFarWeights);
