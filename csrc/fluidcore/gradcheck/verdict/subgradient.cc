@@ -54,7 +54,7 @@ class Together {
     // curved on the way there. Else the steps must be shorter than that.
     double part = number == 0 ? nearness() * nearness() : nearness();
     look_on_both_sides(up, part, d);
-    if (low_ > high_) look_on_both_sides(up, part = nearness(), d);
+    if (low_ > high_ && part < nearness()) look_on_both_sides(up, part = nearness(), d);
     for (int point = 0; point < kRandomPoints && !is_between(claimed); ++point) {
       const NearPoint near{part, (point + 0.5) / kRandomPoints, point};
       const MovedInputs moved(function_, at_.input, move_to(near, function_, at_.input, seed_));

@@ -90,6 +90,16 @@ TEST(Confirm, AtATieASubgradientOfTheWholeIsProven) {
   EXPECT_EQ(verdict(tied, largest, {1, 0, 0, 1, 0}), Verdict::kFail);
 }
 
+TEST(Confirm, AtATieWhereFIsCurvedASmallErrorOfTheSumIsSeen) {
+  const auto f = [](const std::vector<double>& x) { return std::sin(3 * largest(x)); };
+  const double slope = 3 * std::cos(3 * 0.7);
+  for (const double off : {0.0, 1e-6, 1e-4}) {
+    EXPECT_EQ(verdict({0.7, 0.7, 0.1}, f, {0.25 * slope + off, 0.75 * slope, 0}),
+              off == 0 ? Verdict::kPass : Verdict::kInconclusive)
+        << off;
+  }
+}
+
 // No one-sided difference at x shows the branch in the middle: the median stays where it is.
 TEST(Confirm, AtATieOfManyTheMiddleBranchIsNotRefuted) {
   for (const std::size_t ties : {3U, 5U, 7U}) {
